@@ -502,14 +502,13 @@ const maxEarly = 64
 // connection, and discards the connection when it is lost (protocol §2.8). Fatal
 // events are reported by the handshake.
 func (s *Session) receivePrepared(conn *connection, ev socketio.Event) {
-	lost := fault.New(fault.ConnectFailed, "the prepared connection was lost").InPhase(fault.PhaseConnect).WithRetryable(true)
 	switch ev.Kind {
 	case socketio.Connected:
 		conn.opened = true
 	case socketio.Message:
 		switch {
 		case ev.Name == signaling.ConversationEnded: // without an end of the socket yet
-			s.dropPrepared(lost)
+			s.dropPrepared(preparationEnded("the service ended the conversation before it began"))
 		case len(conn.early) < maxEarly:
 			conn.early = append(conn.early, ev)
 		}
@@ -518,8 +517,12 @@ func (s *Session) receivePrepared(conn *connection, ev socketio.Event) {
 			s.dropPrepared(refused)
 		}
 	case socketio.Disconnected, socketio.ReconnectFailed:
-		s.dropPrepared(lost)
+		s.dropPrepared(preparationEnded("the prepared connection was lost"))
 	}
+}
+
+func preparationEnded(why string) *fault.Error {
+	return fault.New(fault.ConnectFailed, why).InPhase(fault.PhaseConnect).WithRetryable(true)
 }
 
 // takePrepared hands the prepared connection over to a connect.
@@ -531,13 +534,14 @@ func (s *Session) takePrepared() *connection {
 }
 
 // dropPrepared ends a preparation, finished or not. The calls that wait for it fail with
-// cause.
+// cause, unless the service has said why before.
 func (s *Session) dropPrepared(cause *fault.Error) {
 	if cause == nil {
 		cause = canceled(nil)
 	}
 	if conn := s.takePrepared(); conn != nil {
 		conn.hs.fail(cause)
+		cause = fault.From(context.Cause(conn.hs.ctx)) // the first
 		conn.close()
 	}
 	if a := s.preparing; a != nil {

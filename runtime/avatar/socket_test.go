@@ -3,6 +3,7 @@ package avatar
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,6 +140,40 @@ func TestAPreparedConnectionThatEndsIsThrownAway(t *testing.T) {
 				r.connectOnly()
 				expect.Equal(t, r.service.Dialled(), 2, "sockets")
 			})
+		})
+	}
+}
+
+// TestAPreparationThatEndsSaysWhy, also when the end of the socket follows at once.
+func TestAPreparationThatEndsSaysWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		end    func(*fakeservice.Socket)
+		code   fault.Code
+		reason string
+	}{
+		"the socket drops": {func(s *fakeservice.Socket) { s.Drop(socketio.TransportClose) }, fault.ConnectFailed, "was lost"},
+		"the conversation ended": {
+			func(s *fakeservice.Socket) { s.Say(signaling.ConversationEnded, signaling.Empty{}) }, fault.ConnectFailed, "the service ended the conversation",
+		},
+		"the service closes": {func(s *fakeservice.Socket) { s.Drop(socketio.ServerDisconnect) }, fault.ConnectFailed, "the service closed the connection"},
+		"the service refuses": {func(s *fakeservice.Socket) {
+			s.Say(signaling.ThrowToBadRequest, signaling.Empty{})
+			s.Drop(socketio.ServerDisconnect)
+		}, fault.BadRequest, "the service refused the request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 { // the order of two goroutines decided what was said
+				run(t, Options{}, func(r *rig) {
+					delete(r.service.Answer, signaling.Join)
+					prepared := make(chan error, 1)
+					go func() { prepared <- r.Prepare(context.Background()) }()
+					synctest.Wait()
+					test.end(r.service.Socket(0))
+					if err := <-prepared; !errors.Is(err, test.code) || !strings.Contains(err.Error(), test.reason) {
+						t.Errorf("prepare: %v", err)
+					}
+				})
+			}
 		})
 	}
 }
