@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,6 +85,50 @@ func TestEveryEventOfTheContractIsDeclared(t *testing.T) {
 	}
 	slices.Sort(names)
 	expect.Len(t, slices.Compact(slices.Clone(names)), len(names), "two types have one name: %v", names)
+}
+
+// TestEveryEventIsMade: an event that is declared, and so documented, but that no session makes never comes.
+func TestEveryEventIsMade(t *testing.T) {
+	m := &module{root: root, packages: map[string]*pkg{}}
+	facade := string(must.Get(os.ReadFile(filepath.Join(root, "js/src/session/avatar.ts")))(t)) // emits what Go does not see
+	for _, k := range kinds {
+		if k.dir == "runtime/agent" {
+			continue // the events of its transports
+		}
+		made := map[string]bool{} // by the name of the type
+		for _, dir := range []string{k.dir, "runtime/session", "internal/page", "cmd/wasm"} {
+			for _, name := range must.Get(filepath.Glob(filepath.Join(root, dir, "*.go")))(t) {
+				if strings.HasSuffix(name, "_test.go") {
+					continue
+				}
+				ast.Inspect(must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t), func(n ast.Node) bool {
+					var typ ast.Expr
+					switch n := n.(type) {
+					case *ast.CompositeLit:
+						typ = n.Type
+					case *ast.CallExpr: // a conversion
+						typ = n.Fun
+					case *ast.Field:
+						if n.Names == nil { // embedded in what fills its fields
+							typ = n.Type
+						}
+					}
+					switch typ := typ.(type) {
+					case *ast.Ident:
+						made[typ.Name] = true
+					case *ast.SelectorExpr:
+						made[typ.Sel.Name] = true
+					}
+					return true
+				})
+			}
+		}
+		for _, e := range must.Get(m.events(k))(t) {
+			if !made[e.decl.name] && !strings.Contains(facade, fmt.Sprintf("emit(%q", e.name)) {
+				t.Errorf("%s never makes the event %s (%s)", k.title, e.name, e.decl.name)
+			}
+		}
+	}
 }
 
 // TestMethodsAreThoseOfThePrograms checks that each kind of object has the methods that its
