@@ -177,7 +177,7 @@ func (m *microphone) acquire(ctx context.Context, deviceID string) error {
 		m.use(before)
 		c.end()
 		if before != nil && before.lost {
-			m.lose()
+			m.lose(errMicLost)
 		}
 		return fault.New(fault.MicAttachFailed, "").Wrap(err)
 	}
@@ -313,7 +313,7 @@ func (m *microphone) observe(c *capture, device js.Value) {
 		"ended": func() {
 			c.lost = true
 			if m.capture == c {
-				m.lose()
+				m.lose(errMicLost)
 			}
 		},
 	} {
@@ -381,9 +381,9 @@ func (m *microphone) drop() {
 	m.engine.spawn(func() { _ = m.attach() })
 }
 
-// lose reports that the device is gone, and closes it.
-func (m *microphone) lose() {
-	m.report(Event{Kind: MicEnded, Err: errMicLost})
+// lose reports why the device is not used any more, and closes it.
+func (m *microphone) lose(err error) {
+	m.report(Event{Kind: MicEnded, Err: err})
 	m.drop()
 }
 
@@ -423,9 +423,10 @@ func (m *microphone) join(p *Publisher) {
 		return
 	}
 	m.engine.spawn(func() {
-		if err := m.attach(); err != nil {
+		c := m.capture
+		if err := m.attach(); err != nil && c != nil && m.capture == c && m.publisher == p {
 			// The conversation goes on, but the visitor's voice is not sent.
-			m.report(Event{Kind: MicEnded, Err: fault.New(fault.MicAttachFailed, "start the microphone again").Wrap(err)})
+			m.lose(fault.New(fault.MicAttachFailed, "start the microphone again").Wrap(err))
 		}
 	})
 }

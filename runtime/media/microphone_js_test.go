@@ -558,9 +558,10 @@ func TestADeviceThatDisappearsWithoutAPublisherIsReported(t *testing.T) {
 	}
 }
 
-// TestAMicrophoneThatANewPeerCannotTakeIsReported: without a report the visitor would not know that the service has no microphone.
+// TestAMicrophoneThatANewPeerCannotTakeIsReported: without a report the visitor would not know that the service has no
+// microphone. It is closed, so that starting it again, as the report says, has an effect.
 func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
-	prompts(t)
+	asked := prompts(t)
 	j := newJournal()
 	p := newPageEngine(t, func(c *Config) { c.OnMicrophone = j.notify })
 	first := p.NewPublisher(j.notify)
@@ -575,6 +576,14 @@ func TestAMicrophoneThatANewPeerCannotTakeIsReported(t *testing.T) {
 	must.Wait(t, "the report", func() bool {
 		return slices.ContainsFunc(j.events, func(ev Event) bool { return ev.Kind == MicEnded && errors.Is(ev.Err, fault.MicAttachFailed) })
 	})
+	if p.MicStarted() || asked.Call("live").Int() != 0 {
+		t.Error("the device is still open")
+	}
+	senders.Set("replaceTrack", works)
+	must.Do(t, p.StartMic(testContext(t)))
+	if j.count(micStarted) != 2 || asked.Call("live").Int() != 1 {
+		t.Errorf("started again: reports %q", j.lines)
+	}
 }
 
 func TestLevelIsMeasuredWhileWanted(t *testing.T) {
