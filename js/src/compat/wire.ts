@@ -1,5 +1,6 @@
 // Helpers for a page that talks to the service directly, in the reference client's form.
 // The sessions don't use them.
+import { relayServer, type RelayLogin } from "../core/relay.js"
 import { regions } from "../generated/settings.js"
 import { isObject } from "../segments/plain.js"
 
@@ -22,20 +23,10 @@ export const modelTypeWire = (model?: unknown): "fast" | undefined =>
 /** The waits between requests for a free agent, in seconds; each is varied by up to 15 %. */
 export const CAPACITY_BACKOFF: number[] = [30, 45, 60, 90, 120, 180, 240, 300, 360]
 
-/** The login to a relay. */
-export interface RelayLogin {
-  username?: string | undefined
-  credential?: string | undefined
-}
-
 /** A relay with its four addresses; null without a host. There is no built-in login: without one, the result has none. */
-export function turnServers(host: string | URL | null | undefined, { username, credential }: RelayLogin = {}): (RTCIceServer & { urls: string[] }) | null {
+export function turnServers(host: string | URL | null | undefined, login: RelayLogin = {}): (RTCIceServer & { urls: string[] }) | null {
   const name = String(host ?? "").trim().replace(/^(?:(?:turns?|stuns?|https?|wss?):)?(?:\/\/)?/i, "").replace(/\/$/, "")
-  if (name === "") return null
-  return {
-    urls: [`turn:${name}:80?transport=udp`, `turn:${name}:443?transport=udp`, `turn:${name}:80?transport=tcp`, `turns:${name}:443?transport=tcp`],
-    ...(username !== undefined && { username }), ...(credential !== undefined && { credential }),
-  }
+  return name === "" ? null : relayServer(name, login)
 }
 
 /** The configuration of a peer: that of the picture (`"stv"`) uses the relay only, except in Firefox. */
@@ -101,5 +92,7 @@ export const buildTextEntered = (text: string, isFinal = true, isSpeechStart?: b
 
 /** Whether the reply to `stvNewSession` is for a conversation without a picture. */
 export const isAudioMode = (reply: unknown): boolean => isObject(reply) && /no STV session/i.test(String(reply["status"] ?? ""))
+
+export type { RelayLogin }
 
 export { randId, uuidv4 } from "./ids.js"

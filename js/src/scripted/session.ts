@@ -3,6 +3,7 @@ import { AgentError, cancelled, checkSignal, localError, messageOf, untilAborted
 import { checkFunction, partError } from "../core/part.js"
 import { isObject } from "../core/object.js"
 import { isPrivate } from "../core/privatehost.js"
+import { relayServer, type RelayLogin } from "../core/relay.js"
 import { onAbort } from "../core/signals.js"
 
 export type ScriptedState = "idle" | "connecting" | "connected" | "disconnecting" | "disconnected" | "error"
@@ -32,11 +33,9 @@ export interface ScriptedVideoEvents {
 }
 
 /** The relay through which the media come. */
-export interface Relay {
+export interface Relay extends RelayLogin {
   /** Its host, as in `turn:media.example`; or an address with a port, which is then the only one used. */
   readonly url: string
-  readonly username?: string | undefined
-  readonly credential?: string | undefined
 }
 
 /** Options of {@link ScriptedVideoSession}: what the service's `init-client` returns, and the elements. */
@@ -215,7 +214,7 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
     const { turn, iceServers, isFirefox = /firefox/i.test(globalThis.navigator?.userAgent ?? ""), iceTransportPolicy = isFirefox ? "all" : "relay" } = this.#options
     const Peer = this.#options.rtcConstructor ?? globalThis.RTCPeerConnection
     if (typeof Peer !== "function") throw localError("unsupported_browser", "this browser has no WebRTC")
-    const servers = [...(iceServers ?? [relayServer(turn)])]
+    const servers = [...(iceServers ?? [serverOf(turn)])]
     const configuration: RTCConfiguration = { iceServers: servers, iceTransportPolicy, bundlePolicy: "max-bundle" }
     try {
       return new Peer(configuration)
@@ -322,11 +321,11 @@ export class ScriptedVideoSession extends Emitter<ScriptedVideoEvents> {
 }
 
 /** The relay as the browser takes it: its four addresses for a host alone. */
-function relayServer({ url, username, credential }: Relay): RTCIceServer {
-  const login = { ...(username !== undefined && { username }), ...(credential !== undefined && { credential }) }
-  const host = url.trim().replace(/^turns?:(\/\/)?/i, "").replace(/\/$/, "")
-  if (/:\d+(\?|$)/.test(host) || host.includes("?")) return { urls: [/^turns?:/i.test(url.trim()) ? url.trim() : `turn:${host}`], ...login }
-  return { urls: [`turn:${host}:80?transport=udp`, `turn:${host}:443?transport=udp`, `turn:${host}:80?transport=tcp`, `turns:${host}:443?transport=tcp`], ...login }
+function serverOf({ url, ...login }: Relay): RTCIceServer {
+  const address = url.trim()
+  const host = address.replace(/^turns?:(\/\/)?/i, "").replace(/\/$/, "")
+  const whole = /:\d+$|\?/.test(host) // a port or a query
+  return relayServer(host, login, whole ? [/^turns?:/i.test(address) ? address : `turn:${host}`] : undefined)
 }
 
 /** The address at which the viewer's place is given back, undefined without one. */
