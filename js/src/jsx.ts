@@ -3,19 +3,17 @@
  * later (docs/react.md). `agentruntime/react` has them too.
  */
 import type { DetailedHTMLProps, HTMLAttributes } from "react"
-import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
-import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagAttributes, TagListeners, TagProperties } from "./element/tags.js"
+import type { AgentAvatarElement, AgentChatElement } from "./element.js"
+import type { AgentLauncherElement } from "./launcher.js"
+import type { ElementTag, LauncherTag } from "./element/tags.js"
 
-type OwnOf<Events> = TagAttributes & TagProperties & TagListeners<Events> & { class?: string | undefined }
-type Own = OwnOf<AgentElementEvents>
-type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
+type Rest<Element extends EventTarget> = DetailedHTMLProps<HTMLAttributes<Element>, Element> & { class?: string | undefined }
 
 /** The attributes and properties of a tag in TSX. React 19 sets properties, and listens to an event `x` with `onx`; React 18 sets attributes only. */
-export type AgentTag<Element extends EventTarget> = Own & Omit<DetailedHTMLProps<HTMLAttributes<Element>, Element>, keyof Own>
+export type AgentTag<Element extends EventTarget> = ElementTag<Rest<Element>>
 
 /** The same of `<agent-launcher>`. */
-export type AgentLauncherTag = OwnOfLauncher & Omit<DetailedHTMLProps<HTMLAttributes<AgentLauncherElement>, AgentLauncherElement>, keyof OwnOfLauncher>
+export type AgentLauncherTag = LauncherTag<Rest<AgentLauncherElement>>
 
 declare module "react" {
   namespace JSX {

@@ -1,18 +1,14 @@
 /** agentruntime/solid: the types of `<agent-avatar>`, `<agent-chat>` and `<agent-launcher>` in TSX of Solid 1 (docs/elements.md). */
 import type { JSX } from "solid-js"
-import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
-import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagAttributes, TagListeners, TagProperties } from "./element/tags.js"
-
-type OwnOf<Events> = TagAttributes & TagProperties & TagListeners<Events, "on:">
-type Own = OwnOf<AgentElementEvents>
-type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
+import type { AgentAvatarElement, AgentChatElement } from "./element.js"
+import type { AgentLauncherElement } from "./launcher.js"
+import type { ElementTag, LauncherTag } from "./element/tags.js"
 
 /** The attributes, properties and listeners of a tag in Solid. */
-export type AgentTag<Element> = Own & Omit<JSX.HTMLAttributes<Element>, keyof Own>
+export type AgentTag<Element> = ElementTag<JSX.HTMLAttributes<Element>, "on:">
 
 /** The same of `<agent-launcher>`. */
-export type AgentLauncherTag = OwnOfLauncher & Omit<JSX.HTMLAttributes<AgentLauncherElement>, keyof OwnOfLauncher>
+export type AgentLauncherTag = LauncherTag<JSX.HTMLAttributes<AgentLauncherElement>, "on:">
 
 declare module "solid-js" {
   namespace JSX {

@@ -1,18 +1,14 @@
 /** agentruntime/svelte: the types of `<agent-avatar>`, `<agent-chat>` and `<agent-launcher>` in Svelte 4 or later (docs/elements.md). */
 import type { HTMLAttributes } from "svelte/elements"
-import type { AgentAvatarElement, AgentChatElement, AgentElementEvents } from "./element.js"
-import type { AgentLauncherElement, AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagAttributes, TagListeners, TagProperties } from "./element/tags.js"
-
-type OwnOf<Events> = TagAttributes & TagProperties & TagListeners<Events, "on" | "on:">
-type Own = OwnOf<AgentElementEvents>
-type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
+import type { AgentAvatarElement, AgentChatElement } from "./element.js"
+import type { AgentLauncherElement } from "./launcher.js"
+import type { ElementTag, LauncherTag } from "./element/tags.js"
 
 /** The attributes, properties and listeners of a tag in Svelte. */
-export type AgentTag<Element extends EventTarget> = Own & Omit<HTMLAttributes<Element>, keyof Own>
+export type AgentTag<Element extends EventTarget> = ElementTag<HTMLAttributes<Element>, "on" | "on:">
 
 /** The same of `<agent-launcher>`. */
-export type AgentLauncherTag = OwnOfLauncher & Omit<HTMLAttributes<AgentLauncherElement>, keyof OwnOfLauncher>
+export type AgentLauncherTag = LauncherTag<HTMLAttributes<AgentLauncherElement>, "on" | "on:">
 
 declare module "svelte/elements" {
   interface SvelteHTMLElements {

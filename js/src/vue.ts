@@ -2,17 +2,15 @@
 import type { HTMLAttributes } from "vue"
 import type { AgentElementEvents } from "./element.js"
 import type { AgentLauncherEvents } from "./launcher.js"
-import type { LauncherTag, TagListeners, TagProperties, TagValues } from "./element/tags.js"
+import type { LauncherProperties, Tag, TagListeners, TagProperties, TagValues } from "./element/tags.js"
 
-type OwnOf<Events> = TagValues & TagProperties & TagListeners<{ [Name in keyof Events & string as Capitalize<Name>]: Events[Name] }>
-type Own = OwnOf<AgentElementEvents>
-type OwnOfLauncher = OwnOf<AgentLauncherEvents> & LauncherTag
+type Own<Events> = TagValues & TagProperties & TagListeners<{ [Name in keyof Events & string as Capitalize<Name>]: Events[Name] }>
 
 /** A tag as a component of Vue: its attributes by their names in camel case, its properties and listeners. */
-export type AgentTag = new () => { $props: Own & Omit<HTMLAttributes, keyof Own> }
+export type AgentTag = new () => { $props: Tag<Own<AgentElementEvents>, HTMLAttributes> }
 
 /** The same of `<agent-launcher>`. */
-export type AgentLauncherTag = new () => { $props: OwnOfLauncher & Omit<HTMLAttributes, keyof OwnOfLauncher> }
+export type AgentLauncherTag = new () => { $props: Tag<Own<AgentLauncherEvents> & LauncherProperties, HTMLAttributes> }
 
 declare module "vue" {
   interface GlobalComponents {
