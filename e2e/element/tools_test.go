@@ -3,9 +3,12 @@ package element
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/agentruntime/agentruntime/internal/expect"
+	"github.com/agentruntime/agentruntime/internal/must"
 )
 
 // A face has a volume, and full screen with all its controls.
@@ -35,6 +38,32 @@ func TestToolsOfAFace(t *testing.T) {
 	}
 	press(p, "full-screen")
 	p.Do(nil, `await until(() => document.fullscreenElement === null && button("full-screen").ariaPressed === "false")`)
+}
+
+// The button of tap-to-talk has its own colours under a pointer too, in an element and in a part beside it.
+func TestTapToTalkUnderAPointer(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.Do(nil, `await place("agent-avatar", {agent: "tap", microphone: "click"})`)
+	press(p, "start")
+	p.Do(nil, `
+		await until(() => element.phase === "live" && seen("[part~=tap]"))
+		const {ControlBar} = await import("/js/dist/ui.js")
+		const sheet = Object.assign(document.createElement("link"), {rel: "stylesheet", href: "/js/dist/ui.css"})
+		const loaded = new Promise((resolve) => (sheet.onload = resolve))
+		document.head.append(sheet)
+		await loaded
+		document.querySelector("main").prepend(new ControlBar(element.session).root)`)
+	for _, where := range []string{`button("tap")`, `document.querySelector(".agent-controls .tap")`} {
+		const colours = `const {color, backgroundColor} = getComputedStyle(target); return color + " on " + backgroundColor`
+		var rest, under string
+		p.Do(&rest, `const target = `+where+`;`+colours)
+		var at struct{ X, Y float64 }
+		p.Do(&at, `const {x, y, width, height} = `+where+`.getBoundingClientRect(); return {X: x + width / 2, Y: y + height / 2}`)
+		must.Do(t, p.Run(p.Context(), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X, at.Y)))
+		p.Do(&under, `const target = `+where+`; await until(() => target.matches(":hover"));`+colours)
+		expect.Equal(t, under, rest, "%s under a pointer is", where)
+	}
 }
 
 // An agent that takes them sees the visitor's screen or camera, while the visitor sees what it
