@@ -157,6 +157,29 @@ func TestSmallScreensAndRightToLeft(t *testing.T) {
 	}
 }
 
+// A greeting with more questions than the log has room for begins at its top, and can be scrolled; one with few is in the middle.
+func TestGreetingThatIsHigherThanItsLog(t *testing.T) {
+	t.Parallel()
+	_, p := open(t)
+	p.SetSize(320, 568)
+	const above = `
+		const [log, first, last] = [find("[part=log]"), find("[part=greeting] svg"), find("[part=greeting] ul")].map((each) => each.getBoundingClientRect())
+		return {above: first.top - log.top, below: log.bottom - last.bottom, scrolls: find("[part=log]").scrollHeight > find("[part=log]").clientHeight}`
+	type room struct {
+		Above, Below float64
+		Scrolls      bool
+	}
+	var many, few room
+	p.Do(&many, `await place("agent-chat", {properties: {suggestions: Array.from({length: 9}, (_, i) => "What is the answer to question " + i + "?")}})`+above)
+	if many.Above < 0 || !many.Scrolls {
+		t.Errorf("with nine questions %+v", many)
+	}
+	p.Do(&few, `element.suggestions = ["Why?"]`+above)
+	if few.Scrolls || few.Above < 50 || math.Abs(few.Above-few.Below) > 1 {
+		t.Errorf("with one question %+v", few)
+	}
+}
+
 // The avatar's element without a pointer: every control is reached with Tab, and does what its
 // label says.
 func TestByKeyboardAlone(t *testing.T) {
