@@ -164,7 +164,7 @@ function followups({ questions }: Followups, { widget, labels, act }: Context): 
 }
 
 function sources({ sources }: Sources, { labels }: Context): HTMLElement {
-  const list = make("ol", {}, ...sources.map(({ title, url, snippet }) =>
+  const list = make("ol", { dir: "auto" }, ...sources.map(({ title, url, snippet }) =>
     make("li", {}, safeLink(url, {}, or(title, hostOf(url) ?? labels.untitled)), snippet ? make("p", {}, snippet) : undefined),
   ))
   const count = sources.length === 1 ? labels.source : fillIn(labels.sources, { count: sources.length })
@@ -172,7 +172,7 @@ function sources({ sources }: Sources, { labels }: Context): HTMLElement {
 }
 
 function summary({ title, summary, bullets }: Summary, { labels, prose }: Context): HTMLElement {
-  const points = bullets.length > 0 ? make("ul", {}, ...bullets.map((text) => make("li", {}, text))) : undefined
+  const points = bullets.length > 0 ? make("ul", { dir: "auto" }, ...bullets.map((text) => make("li", {}, text))) : undefined
   return frame("summary", or(title, labels.summary), prose(summary), points)
 }
 
