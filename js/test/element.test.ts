@@ -1077,6 +1077,26 @@ test("the notice is the label, then the option, then the attribute, and the sess
   }
 })
 
+test("what is changed during a conversation counts from the next one on, or once the element is as before the first", async () => {
+  const element = await started({ modes: "face", disclosure: "a" })
+  const shown = () => [element.mode, find(element, "[part=disclosure]").textContent, button(element, "sound").ariaPressed]
+  const change = (modes: "text" | "face", options: object, disclosure: string, muted: boolean) => Object.assign(element, { modes, options, disclosure, muted })
+  change("text", {}, "b", true)
+  assert.deepEqual(shown(), ["face", "a", "true"], "during the conversation")
+  element.end()
+  await element.start()
+  assert.deepEqual(shown(), ["text", "b", "false"], "in the next one")
+  change("face", { disclosureText: "c" }, "d", false)
+  element.startNew()
+  assert.deepEqual([element.phase, ...shown()], ["idle", "face", "c", "true"])
+  await element.start()
+  assert.equal(program.options["disclosureText"], "c")
+  change("text", {}, "e", true)
+  element.remove()
+  await settle()
+  assert.deepEqual([element.phase, ...shown()], ["idle", "text", "e", "false"], "after it was removed")
+})
+
 test("a lost picture is veiled until it is back, and a lost microphone is told of", async () => {
   const element = await started()
   const veil = find(element, "[part=veil]")

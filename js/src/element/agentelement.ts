@@ -103,7 +103,7 @@ export abstract class AgentElement extends withProperties(Base) {
     this.#conversation?.view.leaveLog()
     this.#conversation = undefined
     this.#screen?.log.clear()
-    this.#update(beforeStart)
+    this.#update({ ...beforeStart, ...this.#given })
   }
 
   /** Downloads the runtime and gets the reply of `appInit`, whose poster is then shown, as the attribute `preload` does. */
@@ -162,7 +162,7 @@ export abstract class AgentElement extends withProperties(Base) {
       this.#unwatch()
       this.#preparation.dropSession()
       this.#leave()
-      this.#update(beforeStart)
+      this.#update({ ...beforeStart, ...this.#given })
     })
   }
 
@@ -258,12 +258,14 @@ export abstract class AgentElement extends withProperties(Base) {
     if (changed === undefined || changed === "captions") change.captions = this.captions !== "off"
     if (changed === undefined || changed === "poster") change.poster = this.poster ?? undefined
     if (changed === undefined || changed === "greeting") change.greeting = this.greeting ?? undefined
-    if (!open(this.#state)) {
-      const modes = this.#modes
-      const disclosure = this.#ownDisclosure
-      Object.assign(change, { modes, mode: modes[0], sound: !this.hasAttribute("muted"), disclosure: (labels: Labels) => disclosure ?? labels.disclosure })
-    }
-    this.#update(change)
+    this.#update({ ...change, ...(!open(this.#state) && this.#given) })
+  }
+
+  /** What the attributes and options say of a conversation, which takes it at its beginning. */
+  get #given() {
+    const modes = this.#modes
+    const disclosure = this.options.disclosureText || this.disclosure
+    return { modes, mode: modes[0]!, sound: !this.hasAttribute("muted"), disclosure: (labels: Labels) => disclosure || labels.disclosure }
   }
 
   /** Changes what is shown. `code` is that of an error, for the event. */
@@ -281,11 +283,6 @@ export abstract class AgentElement extends withProperties(Base) {
   get #notice(): string {
     const { labels, disclosure } = this.#state
     return this.labels.disclosure === undefined ? disclosure(labels) : labels.disclosure
-  }
-
-  /** The notice of the attribute or of the session's options. */
-  get #ownDisclosure(): string | undefined {
-    return this.options.disclosureText || this.disclosure || undefined
   }
 
   /** Loads now or later, as the attribute `preload` says. */
@@ -352,15 +349,8 @@ export abstract class AgentElement extends withProperties(Base) {
     this.#leave()
     const run = (this.#run = new AbortController())
     const { signal } = run
-    const modes = this.#modes
-    this.#update({
-      phase: "connecting",
-      modes,
-      mode: modes[0]!,
-      ...beginning,
-      microphone: this.microphone === "none" ? "none" : "off",
-      sound: !this.hasAttribute("muted"),
-    })
+    const given = this.#given
+    this.#update({ phase: "connecting", ...beginning, ...given, microphone: this.microphone === "none" ? "none" : "off" })
     const known = this.#agentKnown
     try {
       checkAttributes(this)
@@ -373,7 +363,7 @@ export abstract class AgentElement extends withProperties(Base) {
         addParts(host, () => this.#conversation)
       }
       this.#showPoster(init)
-      const made = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(modes, init))
+      const made = (await this.#preparation.takeSession(init)) ?? (await this.#makeSession(given.modes, init))
       if (signal.aborted) return await made.session.dispose()
       this.#conversation?.view.leaveLog()
       this.#conversation = new Conversation(host, made, signal)
