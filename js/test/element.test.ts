@@ -661,6 +661,20 @@ test("the visitor's choice of captions outlasts changes of other attributes", as
   assert.equal(captions.getAttribute("aria-pressed"), "true")
 })
 
+test("options that a template sets anew leave the agent's picture and the visitor's choice of captions", async () => {
+  const element = place()
+  await element.load()
+  const picture = () => !find(element, "img").hidden && find(element, "img").getAttribute("src")
+  element.options = { stickyId: "a" }
+  assert.equal(picture(), "https://cdn.example/face.jpg")
+  await element.start()
+  button(element, "captions").click()
+  element.end()
+  element.options = { stickyId: "a" }
+  await element.start()
+  assert.deepEqual([picture(), button(element, "captions").ariaPressed], ["https://cdn.example/face.jpg", "false"])
+})
+
 test("a page's poster may have any address, one of the service only that of a picture on the web", async () => {
   const own = place({ poster: "data:image/png;base64,AA==" })
   assert.equal(find(own, "img").getAttribute("src"), "data:image/png;base64,AA==")

@@ -190,7 +190,7 @@ export abstract class AgentElement extends withProperties(Base) {
     else if (name === "options") {
       // A template may set an equal object each time that it is drawn; the same object may have been changed.
       if (before === set || !same(before as object, now as object)) this.#preparation.dropSession()
-      if (!open(this.#state)) this.#readAttributes()
+      if (!open(this.#state)) this.#update(this.#given)
     } else if (name !== "history" && before !== now) {
       // Also another function, when it is drawn because of an error: that is no other agent.
       if (typeof now === "function" && typeof before === "function") this.#preparation.drop() // it may be of another visitor
