@@ -2,6 +2,7 @@
 import type { AvatarSession } from "../session/avatar.js"
 import { codeOf, messageOf } from "../core/errors.js"
 import { MIC_ERROR_CODES } from "../generated/events.js"
+import { controlEvents } from "../ui/activity.js"
 import { ERROR_MESSAGES, messageKey, PERMANENT_ERRORS } from "../ui/messages.js"
 import { attachTapToTalk } from "../ui/taptotalk.js"
 import { toggleMicrophone, toggleSound } from "../ui/voicecontrols.js"
@@ -230,7 +231,7 @@ export class Conversation {
         if (!threadContinuity && this.view.said.length > 0) update({ message: (labels) => labels.forgotten })
       },
       warning: ({ code, message, detail, requestVarKeys }) => {
-        if (code === "playback_blocked") return this.#showVoice()
+        if (code === "playback_blocked") return
         if (code === "media_no_video") update(this.#host.state.picture ? { missing: true } : { message: noPicture })
         if ((MIC_ERROR_CODES as readonly string[]).includes(code)) update({ microphoneProblem: errorText(messageKey(code)) })
         if (code === "empty_turn_with_request_vars") {
@@ -267,7 +268,6 @@ export class Conversation {
     const { element, update } = this.#host
     if (!this.#host.state.sound) face.muteAudioOutput()
     if (this.#muted) face.mute()
-    const voice = () => this.#showVoice()
     listen(face, this.#signal, {
       stateChange: ({ state }) => {
         if (state === "reconnecting" || state === "resuming") update({ phase: "reconnecting" })
@@ -275,17 +275,11 @@ export class Conversation {
           const state = this.#host.state
           update({ phase: "live", missing: state.missing || (state.picture && picture.countsFrames && picture.stands) })
         }
-        voice()
       },
       streamReady: () => update({ step: 2 }),
       disclosure: () => update({ gated: element.options.requireDisclosureAck === true }),
-      micStarted: () => {
-        update({ microphoneProblem: undefined })
-        voice()
-      },
-      controlsChanged: voice,
-      tapToTalkStarted: voice,
-      tapToTalkEnded: voice,
+      micStarted: () => update({ microphoneProblem: undefined }),
     })
+    for (const event of controlEvents) listen(face, this.#signal, { [event]: () => this.#showVoice() })
   }
 }

@@ -63,6 +63,9 @@ const quietMs = 2_000
 /** The level of the microphone below which it counts as quiet. */
 const quiet = 0.05
 
+/** The events after which what the controls show of a session may be another: its state, microphone, sound, pause and tap-to-talk. */
+export const controlEvents = ["stateChange", "micStarted", "controlsChanged", "resumed", "tapToTalkStarted", "tapToTalkEnded", "warning"] as const
+
 /**
  * What the agent is doing, from the events of a session and from the sound of its voice: `speaking` is true only while the voice
  * can be heard, `hearing` only while the service detects speech.
@@ -164,7 +167,6 @@ export class AgentActivity {
 
   #bind(carrier: ActivitySession, scope: Scope): void {
     const on = <Name extends keyof AnyEvents>(event: Name, react: (payload: AnyEvents[Name]) => void) => scope.listen(carrier, event, (payload) => this.#set(() => react(payload)))
-    if (carrier !== this.#session) on("stateChange", () => {})
     on("responsePending", () => {
       this.#pending = true
       this.#hearing = false
@@ -200,7 +202,7 @@ export class AgentActivity {
       this.#silence()
       this.#hearing = false
     })
-    for (const event of ["micStarted", "controlsChanged", "tapToTalkStarted", "resumed", "mediaReady", "reconnected", "warning"] as const) on(event, () => {})
+    for (const event of controlEvents) on(event, () => {})
     on("hardwareMuteChanged", ({ track }) => (this.#device = track))
     on("tapToTalkEnded", () => (this.#hearing = false))
   }

@@ -1,5 +1,5 @@
 import { overStates } from "../core/overstates.js"
-import { sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
+import { controlEvents, sharedActivity, type ActivitySession, type AgentActivity } from "./activity.js"
 import { DeviceSelect, type DeviceSession } from "./deviceselect.js"
 import { icon, IconButton, make, makeButton, type Texts } from "./dom.js"
 import { Scope } from "./listen.js"
@@ -121,7 +121,7 @@ export class ControlBar {
       own.listen(session, "stateChange", show) // which an agent session emits after its transport
       own.onEnd(activity.onChange(show))
       const unbind = eachTransport(session, (carrier, scope) => {
-        for (const event of ["stateChange", "micStarted", "controlsChanged", "tapToTalkStarted", "tapToTalkEnded", "warning", "ended"] as const) scope.listen(carrier, event, show)
+        for (const event of controlEvents) scope.listen(carrier, event, show)
       })
       this.#activity = activity
       this.#leave = () => (own.end(), unbind(), leave())
