@@ -13,7 +13,9 @@ try {
 }
 const given = process.argv.slice(2)
 const named = given.some((flag) => /^--?pages(=|$)/.test(flag))
-const child = spawn(program, [...(named ? [] : ["-pages", pages]), ...given], { stdio: "inherit" })
+const follows = given.some((flag) => /^--?stdin(=|$)/.test(flag))
+// No signal is passed on when this process is killed, but the end of its child's input is.
+const child = spawn(program, [...(named ? [] : ["-pages", pages]), ...(follows ? [] : ["-stdin"]), ...given], { stdio: [follows ? "inherit" : "pipe", "inherit", "inherit"] })
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
 child.on("error", ({ message }) => {
   console.error(`the local service can't be started: ${message}`)

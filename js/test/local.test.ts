@@ -1,6 +1,9 @@
 import assert from "node:assert/strict"
 import { execFileSync, spawn } from "node:child_process"
-import { existsSync } from "node:fs"
+import { once } from "node:events"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { after, before, test } from "node:test"
 import { fileURLToPath } from "node:url"
 import type * as Chat from "../src/chat.js"
@@ -31,6 +34,23 @@ before(async () => {
 after(async () => {
   await chat.dispose()
   await service.stop()
+})
+
+test("the command's service ends with it, also when it is killed", { skip: process.platform === "win32", timeout: 30_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "agentruntime-local-"))
+  try {
+    for (const name of ["bin.cjs", "index.cjs"]) cpSync(`${root}js/local/${name}`, join(directory, name))
+    const platform = join(directory, "node_modules", `agentruntime-local-${process.platform}-${process.arch}`)
+    mkdirSync(platform, { recursive: true })
+    symlinkSync(binary, join(platform, "localservice"))
+    const command = spawn(process.execPath, [join(directory, "bin.cjs"), "-pages", root, "-addr", "127.0.0.1:0", "-json"], { stdio: ["ignore", "pipe", "inherit"] })
+    await once(command.stdout, "data") // its addresses
+    const closed = once(command, "close") // the service has the same output
+    command.kill("SIGKILL")
+    await closed
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
 })
 
 const connected = async (options: object = {}) => {
