@@ -151,7 +151,7 @@ func checkAgentFields(f *store.AgentFields) error {
 }
 
 func agentQuery(body *listQuery) (q store.Query, err error) {
-	var id string
+	var id *string
 	err = cmp.Or(body.ordered(&q), readFilter(body.Filter, "", conditions{
 		"agentId": &id, "adminTagsIn": where(&q, "adminTags", store.HasAny), "adminTagsNotIn": where(&q, "adminTags", store.HasNone),
 		"searchValue": where(&q, "displayName", store.Contains),

@@ -83,6 +83,7 @@ func TestAgentList(t *testing.T) {
 		`{"filter":{"searchValue":"ÜBUNG 2"}}`:                             all[8:],
 		`{"filter":{"searchValue":"` + strings.ToUpper(ids[0][2:]) + `"}}`: all[6:7],
 		`{"filter":{"searchValue":"%"}}`:                                   nil,
+		`{"filter":{"agentId":""}}`:                                        nil,
 		`{"orderBy":"-createdAt","pager":{"limit":1}}`:                     all[8:],
 		`{"orderBy":"+createdAt","pager":{"limit":1}}`:                     all[:1],
 	} {

@@ -172,6 +172,7 @@ func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 }
 
 // conditions are the keys that a filter may have, each with a pointer to what it sets, or with a [comparison].
+// What is itself a pointer stays nil without the key, or with null: "" and 0 are values like others.
 type conditions map[string]any
 
 // comparison reads the value of a key, and adds a condition about the records to a query.
@@ -231,6 +232,12 @@ func readCondition(raw json.RawMessage, to any, key string) error {
 	switch to := to.(type) {
 	case comparison:
 		return to(raw, key)
+	case **string:
+		return readCondition(raw, set(to), key)
+	case **int64:
+		return readCondition(raw, set(to), key)
+	case **time.Time:
+		return readCondition(raw, set(to), key)
 	case *string:
 		if json.Unmarshal(raw, (*idText)(to)) != nil {
 			return wrong
@@ -275,6 +282,12 @@ func readCondition(raw json.RawMessage, to any, key string) error {
 		}
 	}
 	return nil
+}
+
+// set lets a pointer point to a new value.
+func set[T any](to **T) *T {
+	*to = new(T)
+	return *to
 }
 
 func checkOrder(order store.Order, path ...any) error {

@@ -101,12 +101,12 @@ var pictureItems = []string{store.VisualItem, store.FaceItem, store.BackgroundIt
 
 func catalogQuery(body *listQuery) (store.Query, error) {
 	q := store.Query{Shared: true}
-	var kind string
-	if err := cmp.Or(body.offset(&q), readFilter(body.Filter, "", conditions{"typeEqual": &kind})); err != nil || kind == "" {
+	var kind *string
+	if err := cmp.Or(body.offset(&q), readFilter(body.Filter, "", conditions{"typeEqual": &kind})); err != nil || kind == nil {
 		return q, err
 	}
-	q.Where = append(q.Where, store.Equals("type", kind))
-	return q, oneOf(kind, slices.Concat(pictureItems, []string{store.VoiceItem}), "filter", "typeEqual")
+	q.Where = append(q.Where, store.Equals("type", *kind))
+	return q, oneOf(*kind, slices.Concat(pictureItems, []string{store.VoiceItem}), "filter", "typeEqual")
 }
 
 // catalogCreate takes an upload: a voice if its type or its attributes name one, otherwise

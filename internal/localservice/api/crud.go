@@ -220,7 +220,7 @@ func paged(kind string, shared bool) listQueryDecoder {
 // records: each key is the name of a field followed by "Equal".
 func byFields(keys ...string) listQueryDecoder {
 	return func(body *listQuery) (q store.Query, err error) {
-		var id string
+		var id *string
 		into := conditions{"idsIn": &q.IDs, "idEquals": &id}
 		for _, key := range keys {
 			into[key] = where(&q, strings.TrimSuffix(key, "Equal"), store.Equals[string])

@@ -74,7 +74,7 @@ func (s *server) knowledgeStats(c *call, body struct {
 func knowledgeQuery(body *listQuery) (store.Query, error) {
 	page, err := body.Pager.page(threadPageSize)
 	q := store.Query{Shared: true, Page: page}
-	var id string
+	var id *string
 	err = cmp.Or(err, readFilter(body.Filter, "", conditions{
 		"idsIn": &q.IDs, "idEquals": &id, "nameEquals": where(&q, "name", store.Equals[string]),
 		"objectType": new(any), // accepted, because other lists require it

@@ -183,7 +183,9 @@ func TestFollowupList(t *testing.T) {
 			t.Errorf("row %v", row)
 		}
 	}
-	expect.Equal(t, list(`,"genieIdEquals":7`)["totalCount"], 0.0, "rows of another intellect")
+	for _, none := range []string{`,"genieIdEquals":7`, `,"genieIdEquals":0`, `,"threadIdEquals":""`, `,"messageIdEquals":""`} {
+		expect.Equal(t, list(none)["totalCount"], 0.0, "rows of %s", none)
+	}
 	if got := m.call("/followup/list", `{"pager":{"pageIndex":1,"pageSize":1}}`, 200); len(got["objects"].([]any)) != 1 || got["totalCount"] != all["totalCount"] {
 		t.Errorf("a page of one %v", got)
 	}

@@ -260,7 +260,7 @@ func (t *idText) UnmarshalJSON(data []byte) error {
 // mediaQuery fills in the page, the order and the ids of a list of the media API; more are the other
 // keys of its filter.
 func mediaQuery(p *listQuery, q *store.Query, more conditions) (err error) {
-	var id string
+	var id *string
 	into := conditions{"objectType": new(any), "idIn": &q.IDs, "idEqual": &id, "orderBy": &q.Order}
 	maps.Copy(into, more)
 	q.Page, err = p.Pager.page(threadPageSize)

@@ -69,7 +69,7 @@ func (s *server) messageList(c *call, body listQuery) (any, error) {
 
 // messageFilter reads the filter of messages (service.md, Messages).
 func messageFilter(raw json.RawMessage) (want store.MessageFilter, err error) {
-	var id string
+	var id *string
 	var positive *bool
 	err = readFilter(raw, "GenieListMessageFilter", conditions{
 		"idsIn": &want.IDs, "idEquals": &id, "threadIdEquals": &want.ThreadID, "userIdEquals": &want.UserID, "genieIdEquals": &want.ConfigID,
@@ -77,10 +77,7 @@ func messageFilter(raw json.RawMessage) (want store.MessageFilter, err error) {
 		"createdAtGreaterThanOrEqual": &want.CreatedFrom, "createdAtLessThanOrEqual": &want.CreatedTo,
 		"updatedAtGreaterThanOrEqual": &want.UpdatedFrom, "updatedAtLessThanOrEqual": &want.UpdatedTo,
 	})
-	want.IDs = narrow(want.IDs, id)
-	if positive != nil {
-		want.Positive = narrowTo(want.Positive, *positive)
-	}
+	want.IDs, want.Positive = narrow(want.IDs, id), narrow(want.Positive, positive)
 	if err == nil && len(want.Positive) > 2 {
 		err = tooMany(2, "filter", "isPositiveIn")
 	}

@@ -91,6 +91,8 @@ func TestThreadFilters(t *testing.T) {
 		fmt.Sprintf(`,"partnerIdEquals":%d`, v.partner.ID): "two one", `,"partnerIdEquals":1`: "",
 		`,"createdAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"createdAtLessThanOrEqual":1`: "",
 		`,"updatedAtGreaterThanOrEqual":"2001-01-01T00:00:00Z"`: "two one", `,"updatedAtLessThanOrEqual":1`: "",
+		`,"idEquals":""`: "", `,"agentIdEquals":""`: "", `,"contextIdEqual":""`: "two one", `,"partnerIdEquals":0`: "", `,"statusEquals":""`: "",
+		`,"createdAtLessThanOrEqual":"0001-01-01T00:00:00Z"`: "", `,"idEquals":null,"agentIdEquals":null,"createdAtLessThanOrEqual":null`: "two one",
 		`,"userIdEquals":"b_b"`: "", `,"agentIdEquals":"%"`: "", `,"userIdEquals":"bob"`: "two", `,"isEverywhere":true`: "two one", fmt.Sprintf(`,"idEquals":%q`, one.threadID): "one",
 		fmt.Sprintf(`,"idsIn":[%q]`, one.threadID): "one", fmt.Sprintf(`,"idsIn":[%q],"idEquals":%q`, one.threadID, two.threadID): "",
 	} {

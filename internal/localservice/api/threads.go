@@ -49,7 +49,7 @@ func (s *server) threadList(c *call, body listQuery) (any, error) {
 		return nil, err
 	}
 	var want store.ThreadFilter
-	var id, status string
+	var id, status *string
 	err = readFilter(body.Filter, "ListThreadFilter", conditions{
 		"idsIn": &want.IDs, "idEquals": &id, "agentIdEquals": &want.AgentID, "contextIdEqual": &want.ContextID,
 		"userIdEquals": &want.UserID, "statusIn": &want.Statuses, "statusEquals": &status, "partnerIdEquals": &want.PartnerID,
@@ -65,21 +65,16 @@ func (s *server) threadList(c *call, body listQuery) (any, error) {
 	return listReply[store.Thread]{total, list}, err
 }
 
-// narrow reduces a list of allowed values, nil for any, to those equal to one. With ""
+// narrow reduces a list of allowed values, nil for any, to those equal to one. With nil
 // for one the list stays as it is.
-func narrow(list []string, one string) []string {
-	if one == "" {
+func narrow[T comparable](list []T, one *T) []T {
+	switch {
+	case one == nil:
 		return list
-	}
-	return narrowTo(list, one)
-}
-
-// narrowTo is narrow for any value.
-func narrowTo[T comparable](list []T, one T) []T {
-	if list != nil && !slices.Contains(list, one) {
+	case list != nil && !slices.Contains(list, *one):
 		return []T{}
 	}
-	return []T{one}
+	return []T{*one}
 }
 
 func (s *server) threadGet(c *call, id string) (any, error) {

@@ -121,6 +121,7 @@ func TestMessageRoutes(t *testing.T) {
 	for filter, want := range map[string]int{
 		`,"isPositiveEquals":true`: 1, `,"isPositiveEquals":false`: 0, `,"isPositiveIn":[true,false]`: 1, `,"isPositiveIn":[false],"isPositiveEquals":true`: 0,
 		fmt.Sprintf(`,"genieIdEquals":%d`, v.agents[store.Receptionist].ConfigID): 2, `,"genieIdEquals":"7"`: 0,
+		`,"threadIdEquals":""`: 0, `,"genieIdEquals":0`: 0, `,"idEquals":""`: 0,
 		fmt.Sprintf(`,"idEquals":%q`, talk.messageID): 1,
 	} {
 		expect.Equal(t, list(filter).TotalCount, want, "%s messages", filter)

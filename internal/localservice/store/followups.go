@@ -16,11 +16,11 @@ type Followup struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// FollowupFilter selects follow-up questions; zero fields select everything.
+// FollowupFilter selects follow-up questions; a field that is nil selects any.
 type FollowupFilter struct {
-	ThreadID, MessageID    string
-	ConfigID               int64
-	CreatedFrom, CreatedTo time.Time
+	ThreadID, MessageID    *string
+	ConfigID               *int64
+	CreatedFrom, CreatedTo *time.Time
 }
 
 // Followups returns one page of the questions that were offered in threads that the scope

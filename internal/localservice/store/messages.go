@@ -162,15 +162,15 @@ func message(ctx context.Context, q querier, scope Scope, id string) (Message, e
 	return one(q.QueryRowContext(ctx, `SELECT `+messageColumns+` FROM `+messageTables+` WHERE `+w.String(), w.args...), scanMessage)
 }
 
-// MessageFilter selects messages; zero fields select everything.
+// MessageFilter selects messages; a field that is nil selects any.
 type MessageFilter struct {
-	IDs                    []string // nil means any
-	ThreadID               string
+	IDs                    []string
+	ThreadID               *string
 	UserID                 *string
-	ConfigID               int64
-	Positive               []bool // nil means any; otherwise only rated messages
-	CreatedFrom, CreatedTo time.Time
-	UpdatedFrom, UpdatedTo time.Time
+	ConfigID               *int64 // 0 selects those of the default persona
+	Positive               []bool // unless nil, only rated messages
+	CreatedFrom, CreatedTo *time.Time
+	UpdatedFrom, UpdatedTo *time.Time
 	OrderBy                Order
 	Answers                bool // only answers to what a user said
 }
@@ -180,9 +180,9 @@ type MessageFilter struct {
 // [Store.Thread] would return; without one, only those of threads that the scope may list.
 func (s *Store) Messages(ctx context.Context, scope Scope, f MessageFilter, page Page) ([]Message, int, error) {
 	w := scope.listed()
-	if f.ThreadID != "" {
+	if f.ThreadID != nil {
 		w = scope.owned()
-		w.add("messages.thread_id = ?", f.ThreadID)
+		equal(w, "messages.thread_id", f.ThreadID)
 	}
 	w.add("threads.deleted_at IS NULL")
 	among(w, "messages.id", f.IDs)

@@ -34,20 +34,20 @@ func among[T any](w *where, column string, values []T) {
 	}
 }
 
-// equal adds "column is value", unless the value is zero, which means any.
-func equal[T comparable](w *where, column string, value T) {
-	if value != *new(T) {
-		w.add(column+" = ?", value)
+// equal adds "column is value", unless the value is nil, which means any.
+func equal[T any](w *where, column string, value *T) {
+	if value != nil {
+		w.add(column+" = ?", *value)
 	}
 }
 
-// between adds the bounds that are set, both inclusive.
-func (w *where) between(column string, from, to time.Time) {
-	if !from.IsZero() {
-		w.add(column+" >= ?", millis(from))
+// between adds the bounds that are not nil, both inclusive.
+func (w *where) between(column string, from, to *time.Time) {
+	if from != nil {
+		w.add(column+" >= ?", millis(*from))
 	}
-	if !to.IsZero() {
-		w.add(column+" <= ?", millis(to))
+	if to != nil {
+		w.add(column+" <= ?", millis(*to))
 	}
 }
 
@@ -148,17 +148,17 @@ func (s *Store) UpdateThread(ctx context.Context, scope Scope, id string, change
 	return t, err
 }
 
-// ThreadFilter selects threads; zero fields select everything.
+// ThreadFilter selects threads; a field that is nil selects any.
 type ThreadFilter struct {
-	IDs                    []string // nil means any
-	AgentID                string
-	ContextID              string
-	UserID                 *string
-	Statuses               []string // nil means any
-	CreatedFrom, CreatedTo time.Time
-	UpdatedFrom, UpdatedTo time.Time
+	IDs                    []string
+	AgentID                *string
+	ContextID              *string // "" selects the threads without one
+	UserID                 *string // "" selects those of anonymous visitors
+	Statuses               []string
+	CreatedFrom, CreatedTo *time.Time
+	UpdatedFrom, UpdatedTo *time.Time
 	OrderBy                Order
-	PartnerID              int64 // 0 means any that the scope reaches
+	PartnerID              *int64
 }
 
 // Order is the order of a list; the zero value is the latest change first.
