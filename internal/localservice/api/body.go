@@ -225,8 +225,8 @@ func readFilter(raw json.RawMessage, objectType string, into conditions) error {
 // maxSeconds bounds times: those beyond it have no milliseconds in an int64.
 const maxSeconds = 1e15
 
-// readCondition reads one condition. A text may be a number, a number may be a text of digits, a
-// list a text with commas, and a time is in seconds since 1970 or RFC 3339.
+// readCondition reads one condition. A text, also one of a list, may be a number, a number may be a
+// text of digits, a list a text with commas, and a time is in seconds since 1970 or RFC 3339.
 func readCondition(raw json.RawMessage, to any, key string) error {
 	wrong := invalid("type_error", "Input is of the wrong type", "filter", key)
 	switch to := to.(type) {
@@ -257,11 +257,16 @@ func readCondition(raw json.RawMessage, to any, key string) error {
 			*to = strings.Split(joined, ",")
 			return nil
 		}
-		if json.Unmarshal(raw, to) != nil {
+		var texts []idText
+		if json.Unmarshal(raw, &texts) != nil {
 			return wrong
 		}
-		if len(*to) > maxPageSize {
+		if len(texts) > maxPageSize {
 			return tooMany(maxPageSize, "filter", key)
+		}
+		*to = make([]string, len(texts))
+		for i, text := range texts {
+			(*to)[i] = string(text)
 		}
 	case *time.Time:
 		var seconds float64

@@ -60,6 +60,8 @@ func TestKnowledgeRoutes(t *testing.T) {
 	}
 	list := m.call("/v1/knowledge/list", `{"filter":{},"pager":{"pageIndex":1,"pageSize":30}}`, 200)
 	expect.Equal(t, fmt.Sprint(names(list, "name")), "[Documents of the service Menu]", "list")
+	byID := m.call("/v1/knowledge/list", `{"filter":{"idsIn":[0,7]}}`, 200)
+	expect.Equal(t, fmt.Sprint(names(byID, "name")), "[Documents of the service]", "list of ids, which are numbers")
 	// The shared record can be read and attached, and not changed.
 	m.call("/v1/knowledge/get", `{"id":0}`, 200)
 	for _, action := range []string{"update", "delete"} {
