@@ -100,6 +100,8 @@ func TestIntellectsThatAreRefused(t *testing.T) {
 		{`"secrets":{"A":"***"}`, 422, "secrets"},
 		{`"secrets":{"A B":"x"}`, 422, "secrets"},
 		{`"knowledge_ids":[-1]`, 422, "knowledge_ids"},
+		{`"knowledge_ids":[null]`, 422, "knowledge_ids"},
+		{`"prompts":[null]`, 422, "prompts"},
 		{`"script":"rules: 7"`, 422, "script"},
 		{`"status":3`, 422, "status"},
 		{`"prompts":[{"key":"k","type":"fixed","value":"v"}]`, 422, "custom"},

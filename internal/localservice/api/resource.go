@@ -90,9 +90,16 @@ func (f fields) dropReadOnly(more ...string) {
 // whole; null resets it to its value in blank. A field that T does not have is refused.
 func overlay[T any](old, blank T, f fields) (T, error) {
 	known := reflect.VisibleFields(reflect.TypeFor[T]())
-	for key := range f { // encoding/json would also take a name in other letters
-		if key != "_meta" && f.has(key) && !slices.ContainsFunc(known, func(field reflect.StructField) bool { return jsonName(field) == key }) {
+	for key, raw := range f { // encoding/json would also take a name in other letters
+		if key == "_meta" || !f.has(key) {
+			continue
+		}
+		i := slices.IndexFunc(known, func(field reflect.StructField) bool { return jsonName(field) == key })
+		switch {
+		case i < 0:
 			return old, invalid("extra_forbidden", "Extra inputs are not permitted", key)
+		case known[i].Type.Kind() == reflect.Slice && known[i].Type != reflect.TypeFor[json.RawMessage]() && hasNull(raw):
+			return old, invalid("value_error", "Items should not be null", key)
 		}
 	}
 	text, err := json.Marshal(old)
@@ -114,6 +121,13 @@ func overlay[T any](old, blank T, f fields) (T, error) {
 		return old, err
 	}
 	return blank, unmarshalStrict(text, &blank)
+}
+
+// hasNull reports whether there is a null in a list. encoding/json makes the zero value of it: in a list of
+// ids that is 0, the id of the documents of the service.
+func hasNull(raw json.RawMessage) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(raw, &list) == nil && slices.ContainsFunc(list, func(item json.RawMessage) bool { return string(item) == "null" })
 }
 
 func jsonName(field reflect.StructField) string {
