@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,7 @@ const (
 	threadPageSize  = 30
 	messagePageSize = 50
 	maxPageSize     = 500
+	maxPageIndex    = 1 << 31 // keeps the index times the size inside an int64
 )
 
 // withBody returns a handler that decodes the JSON body into a T. An empty body counts
@@ -135,9 +137,26 @@ func unmarshal(text []byte, v any) error {
 				path = append(path, part)
 			}
 		}
-		return invalid("type_error", "Input should be of type "+mismatch.Type.String()+", not "+mismatch.Value, path...)
+		return invalid("type_error", "Input should be "+jsonType(mismatch.Type)+", not "+mismatch.Value, path...)
 	}
 	return invalid("json_invalid", "JSON decode error")
+}
+
+// jsonType is a type in the words of JSON, for clients that are not written in Go.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "an integer"
 }
 
 // pager is the paging of a list; nil fields mean the defaults.
@@ -161,9 +180,11 @@ func (p *pager) pageUpTo(defaultSize, maxSize int) (store.Page, error) {
 	if p.PageSize != nil {
 		size = *p.PageSize
 	}
-	// The upper bound keeps index times size inside an int64.
-	if index < 1 || index > 1<<31 {
+	if index < 1 {
 		return store.Page{}, invalid("greater_than_equal", "Input should be greater than or equal to 1", "pager", "pageIndex")
+	}
+	if index > maxPageIndex {
+		return store.Page{}, outOfRange(1, maxPageIndex, "pager", "pageIndex")
 	}
 	if size < 1 || size > maxSize {
 		return store.Page{}, outOfRange(1, maxSize, "pager", "pageSize")

@@ -73,6 +73,7 @@ func TestListsValidate(t *testing.T) {
 		{"/v1/thread/list", `{"filter":{"objectType":"ListThreadFilter","idsIn":7}}`, "type_error"},
 		{"/v1/thread/list", `{"pager":{"pageSize":501}}`, "less_than_equal"},
 		{"/v1/thread/list", `{"pager":{"pageIndex":0}}`, "greater_than_equal"},
+		{"/v1/thread/list", `{"pager":{"pageIndex":2147483649}}`, "less_than_equal"},
 		{"/message/list", `{"filter":{"objectType":"GenieListMessageFilter","agentIdEquals":"x"}}`, "extra_forbidden"},
 		{"/message/list", `{"filter":{"objectType":"GenieListMessageFilter","isPositiveIn":"x"}}`, "type_error"},
 		{"/v1/thread/delete", `{}`, "missing"},

@@ -137,7 +137,7 @@ func (g *grants) set(key, value string) (err error) {
 		g.agentID = value
 	case "geniegpcid":
 		g.configID, err = strconv.ParseInt(value, 10, 64)
-		if err == nil && g.configID <= 0 {
+		if err != nil || g.configID <= 0 {
 			err = errNotPositive
 		}
 	case "setrole":
@@ -146,7 +146,7 @@ func (g *grants) set(key, value string) (err error) {
 		g.group = value
 	case "actionslimit":
 		g.actionsLimit, err = strconv.Atoi(value)
-		if err == nil && g.actionsLimit <= 0 {
+		if err != nil || g.actionsLimit <= 0 {
 			err = errNotPositive
 		}
 	case "iprestrict":
