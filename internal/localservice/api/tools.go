@@ -59,7 +59,7 @@ func checkToolConfig(t *store.ToolConfig) error {
 		return invalid("value_error", err.Error(), "config", "args")
 	}
 	switch {
-	case t.TimeoutSeconds != 0 && (t.TimeoutSeconds < store.MinToolTimeout || t.TimeoutSeconds > store.MaxToolTimeout):
+	case !validTimeout(t.TimeoutSeconds):
 		return outOfRange(store.MinToolTimeout, store.MaxToolTimeout, "config", "timeout")
 	case t.Type == store.APITool && t.Request == nil:
 		return missing("config", "request")
@@ -75,6 +75,11 @@ func checkToolConfig(t *store.ToolConfig) error {
 		return missing("config", "csv")
 	}
 	return nil
+}
+
+// validTimeout reports whether a tool may wait for so many seconds; 0 is the default.
+func validTimeout(seconds int) bool {
+	return seconds == 0 || seconds >= store.MinToolTimeout && seconds <= store.MaxToolTimeout
 }
 
 // responsePath matches a path in a reply: names and indexes that dots separate, without
@@ -118,6 +123,9 @@ func checkRequest(r *store.ToolRequest) error {
 	case strings.HasPrefix(r.URL, "{{"): // known only when the tool runs
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
 		return invalid("url_scheme", "Input should be an http or https address", "config", "request", "url")
+	}
+	if !validTimeout(r.Timeout) {
+		return outOfRange(store.MinToolTimeout, store.MaxToolTimeout, "config", "request", "timeout")
 	}
 	if a := r.Authentication; a != nil {
 		if _, named := strings.CutPrefix(a.ClientSecret, "secrets."); !named || a.ClientID == "" {
