@@ -92,8 +92,13 @@ type Hosts struct {
 
 type server struct {
 	Config
-	stages  *stages
-	managed []string // the paths that need an admin token; tests try each
+	stages *stages
+}
+
+// routes is what endpoints are added to: an [http.ServeMux], or the list of a test.
+type routes interface {
+	Handle(pattern string, handler http.Handler)
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
 }
 
 // SessionPrefix is the path of the session API under the service's origin. The
@@ -102,15 +107,15 @@ const SessionPrefix = "/api_v3"
 
 // New returns the handler of every route, for one origin.
 func New(c Config) http.Handler {
-	s, mux := newServer(c)
-	return s.wrap(mux)
-}
-
-func newServer(c Config) (*server, *http.ServeMux) {
 	c.Stall = cmp.Or(c.Stall, DefaultStall)
 	s := &server{Config: c, stages: newStages(c.Stage)}
 	mux := http.NewServeMux()
+	s.add(mux)
+	return s.wrap(mux)
+}
 
+// add adds every endpoint.
+func (s *server) add(mux routes) {
 	s.sessionRoutes(mux)
 	s.applicationRoutes(mux)
 	s.profileRoutes(mux)
@@ -136,7 +141,6 @@ func newServer(c Config) (*server, *http.ServeMux) {
 	collect(s.manageAgentHost, mux, "/v1/lifecycle", "create", s.rules())
 	s.lifecycleRoutes(mux)
 	collect(s.manageAgentHost, mux, "/v1/email-template", "add", s.emails())
-	return s, mux
 }
 
 // wrap gives every request a request id, CORS headers, a limit on the size of its body,

@@ -242,31 +242,62 @@ func wantStatus(t *testing.T, name string, got reply, status int, body string) {
 	}
 }
 
+// openRoutes are the routes that take other tokens than an admin's, with the status of an empty body for
+// each kind of token.
+var openRoutes = map[string]struct{ admin, conversation, widget int }{
+	"POST /v1/application/resolveWidgetId":   {422, 403, 403},
+	"POST /v1/application/appInit":           {200, 200, 200},
+	"POST /assistant/converse":               {422, 422, 403},
+	"POST /assistant/tool_response":          {422, 422, 403},
+	"POST /assistant/abort":                  {422, 422, 403},
+	"GET /assistant/status":                  {200, 200, 403},
+	"POST /thread/session_completed":         {422, 422, 403},
+	"POST /v1/thread/list":                   {200, 200, 403},
+	"POST /v1/thread/get":                    {422, 422, 403},
+	"POST /v1/thread/update":                 {422, 422, 403},
+	"POST /v1/thread/delete":                 {422, 422, 403},
+	"POST /v1/thread/get_transcripts":        {422, 422, 403},
+	"POST /message/list":                     {200, 200, 403},
+	"POST /message/get":                      {422, 422, 403},
+	"POST /message/share":                    {422, 422, 403},
+	"POST /feedback/add":                     {422, 422, 403},
+	"POST /followup/get-suggested-questions": {200, 200, 403},
+	"POST /mcp/search":                       {422, 422, 403},
+	"POST /v1/application/getCustomPrompts":  {200, 200, 200},
+}
+
+// routeList is the patterns of all routes.
+type routeList []string
+
+func (l *routeList) Handle(pattern string, _ http.Handler) { *l = append(*l, pattern) }
+
+func (l *routeList) HandleFunc(pattern string, _ func(http.ResponseWriter, *http.Request)) {
+	*l = append(*l, pattern)
+}
+
+// managementPaths are the paths of the routes that need an admin's token: all but the open ones, and
+// those that read no token, or one of their own.
+func managementPaths() (paths []string) {
+	var all routeList
+	(&server{stages: newStages(nil)}).add(&all)
+	for _, pattern := range all {
+		path, post := strings.CutPrefix(pattern, "POST ")
+		_, open := openRoutes[pattern]
+		ownToken := strings.HasPrefix(path, stagePrefix+"{id}/") || strings.HasPrefix(path, SessionPrefix) || path == dialogue.ConsentPath
+		if post && !open && !ownToken {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 func TestEveryRouteChecksItsToken(t *testing.T) {
 	v := serve(t, nil, nil)
 	admin, widget := v.admin(), v.widget(store.Receptionist)
 	conversation := v.conversation(store.Receptionist, "ann")
 	expired := must.Get(token.Mint(v.partner.Secret, &token.Claims{PartnerID: v.partner.ID, Privileges: "geniegpcid:1001"}))(t)
 	foreign := must.Get(token.Mint("another secret", &token.Claims{PartnerID: v.partner.ID}))(t)
-	for route, status := range map[string]struct{ admin, conversation, widget int }{
-		"POST /v1/application/resolveWidgetId":                     {422, 403, 403},
-		"POST /v1/application/appInit":                             {200, 200, 200},
-		"POST /assistant/converse":                                 {422, 422, 403},
-		"POST /assistant/tool_response":                            {422, 422, 403},
-		"POST /assistant/abort":                                    {422, 422, 403},
-		"GET /assistant/status":                                    {200, 200, 403},
-		"POST /thread/session_completed":                           {422, 422, 403},
-		"POST /v1/thread/list":                                     {200, 200, 403},
-		"POST /v1/thread/get":                                      {422, 422, 403},
-		"POST /v1/thread/update":                                   {422, 422, 403},
-		"POST /v1/thread/delete":                                   {422, 422, 403},
-		"POST /v1/thread/get_transcripts":                          {422, 422, 403},
-		"POST /message/list":                                       {200, 200, 403},
-		"POST /message/get":                                        {422, 422, 403},
-		"POST /message/share":                                      {422, 422, 403},
-		"POST /feedback/add":                                       {422, 422, 403},
-		"POST /followup/get-suggested-questions?new_response=true": {200, 200, 403},
-	} {
+	for route, status := range openRoutes {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
 			send := func(ks string) reply { return v.do(v.request(method, path, ks, "application/json", "{}")) }

@@ -3,13 +3,12 @@ package api
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 	"github.com/agentruntime/agentruntime/internal/localservice/token"
 )
 
-func (s *server) applicationRoutes(mux *http.ServeMux) {
+func (s *server) applicationRoutes(mux routes) {
 	mux.Handle("POST /v1/application/resolveWidgetId", s.route(admins, s.agents().one(s.resolveWidgetID)))
 	mux.Handle("POST /v1/application/appInit", s.route(anyone, s.appInit))
 }

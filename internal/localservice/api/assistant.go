@@ -12,7 +12,7 @@ import (
 // empty is the reply {}.
 type empty struct{}
 
-func (s *server) assistantRoutes(mux *http.ServeMux) {
+func (s *server) assistantRoutes(mux routes) {
 	mux.Handle("POST /assistant/converse", s.route(talkers, withBody(s.converse)))
 	mux.Handle("POST /assistant/tool_response", s.route(talkers, withBody(s.toolResponse)))
 	mux.Handle("POST /assistant/abort", s.route(talkers, withBody(s.abort)))

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"net/http"
 	"regexp"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
@@ -28,7 +27,7 @@ func (s *server) avatars() *resource[store.Avatar] {
 }
 
 // avatarRoutes adds the calls about avatars, besides those of every [resource].
-func (s *server) avatarRoutes(mux *http.ServeMux) {
+func (s *server) avatarRoutes(mux routes) {
 	s.manageAgentHost(mux, "/v1/avatar/clone", s.avatars().one(s.avatarClone))
 	s.manageAgentHost(mux, "/v1/avatar-template/list", withBody(func(c *call, body listQuery) (any, error) {
 		q := store.Query{Shared: true}

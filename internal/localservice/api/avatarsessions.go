@@ -65,7 +65,7 @@ func newStages(open func(quota.Client, map[string]string) Stage) *stages {
 	return &stages{open: open, key: []byte(rand.Text()), byID: map[string]*stage{}}
 }
 
-func (s *server) avatarSessionRoutes(mux *http.ServeMux) {
+func (s *server) avatarSessionRoutes(mux routes) {
 	s.manageAgentHost(mux, "/v1/avatar-session/create", withBody(s.stageCreate))
 	for action, handle := range map[string]func(*server, *http.Request, *stage) (any, error){
 		"init-client": (*server).stageClient,

@@ -65,7 +65,7 @@ func (s *server) imageURL(r *store.Record[store.CatalogItem]) string {
 	return s.Site() + AssetPrefix + r.ID + drawing
 }
 
-func (s *server) catalogRoutes(mux *http.ServeMux) {
+func (s *server) catalogRoutes(mux routes) {
 	s.manageAgentHost(mux, catalogCreatePath, s.catalogCreate)
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderA", s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_A"))
 	s.manageAgentHost(mux, "/v1/catalog-item/createVoiceFromProviderB", s.importVoice("VOICE_DOES_NOT_EXIST_ON_PROVIDER_B"))

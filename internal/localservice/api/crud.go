@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -44,24 +43,24 @@ type resource[T any] struct {
 type listQueryDecoder func(*listQuery) (store.Query, error)
 
 // host adds an endpoint of one of the two hosts: [server.manage], [server.manageAgentHost].
-type host func(mux *http.ServeMux, path string, handle func(*call) (any, error))
+type host func(mux routes, path string, handle func(*call) (any, error))
 
 // collect adds the endpoints of a kind of records; create is the last part of the path of
 // the first.
-func collect[T any](on host, mux *http.ServeMux, path, create string, k *resource[T]) {
+func collect[T any](on host, mux routes, path, create string, k *resource[T]) {
 	k.writes(on, mux, path, create)
 	k.reads(on, mux, path)
 }
 
 // writes adds the endpoints that store records; create is the last part of the path of the
 // first.
-func (k *resource[T]) writes(on host, mux *http.ServeMux, path, create string) {
+func (k *resource[T]) writes(on host, mux routes, path, create string) {
 	on(mux, path+"/"+create, withBody(k.create))
 	on(mux, path+"/update", withBody(k.update))
 }
 
 // reads adds the endpoints list, get and delete.
-func (k *resource[T]) reads(on host, mux *http.ServeMux, path string) {
+func (k *resource[T]) reads(on host, mux routes, path string) {
 	on(mux, path+"/list", withBody(k.list))
 	on(mux, path+"/get", k.one(k.get))
 	on(mux, path+"/delete", k.one(k.delete))

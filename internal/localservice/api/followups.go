@@ -1,12 +1,10 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/agentruntime/agentruntime/internal/localservice/store"
 )
 
-func (s *server) followupRoutes(mux *http.ServeMux) {
+func (s *server) followupRoutes(mux routes) {
 	mux.Handle("POST /followup/get-suggested-questions", s.route(talkers, s.suggestedQuestions))
 	s.manage(mux, "/followup/list", withBody(s.followupList))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -53,7 +52,7 @@ func (s *server) knowledge() *resource[store.Knowledge] {
 }
 
 // knowledgeRoutes adds the calls about knowledge, besides those of every [resource].
-func (s *server) knowledgeRoutes(mux *http.ServeMux) {
+func (s *server) knowledgeRoutes(mux routes) {
 	s.manage(mux, "/v1/knowledge/entry_status", withBody(s.entryStatus))
 	s.manage(mux, "/partner-config/stats", withBody(s.knowledgeStats))
 	mux.Handle("POST /mcp/search", s.route(owners, withBody(s.search)))

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/localservice/lifecycle"
@@ -46,7 +45,7 @@ func unusedOfRule(rule *store.Rule, _ fields) []string {
 }
 
 // lifecycleRoutes adds the calls about rules, besides those of every [resource].
-func (s *server) lifecycleRoutes(mux *http.ServeMux) {
+func (s *server) lifecycleRoutes(mux routes) {
 	s.manageAgentHost(mux, "/v1/lifecycle/match", withBody(s.ruleMatch))
 	s.manageAgentHost(mux, "/v1/lifecycle/listObjects", withBody(func(*call, struct{}) (any, error) {
 		return viewAll([]string{store.ThreadObject}, 1, func(t string) objectView { return objectView{t} }), nil

@@ -83,7 +83,7 @@ func (s *server) mediaActions() map[string]mediaAction {
 	}
 }
 
-func (s *server) mediaRoutes(mux *http.ServeMux) {
+func (s *server) mediaRoutes(mux routes) {
 	actions := s.mediaActions()
 	for name := range actions {
 		service, action, _ := strings.Cut(name, ".")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -46,7 +45,7 @@ func viewMessage(m store.Message) messageView {
 	return v
 }
 
-func (s *server) messageRoutes(mux *http.ServeMux) {
+func (s *server) messageRoutes(mux routes) {
 	mux.Handle("POST /message/list", s.route(owners, withBody(s.messageList)))
 	mux.Handle("POST /message/get", s.route(owners, withID(s.messageGet)))
 	mux.Handle("POST /message/report", s.route(admins, withBody(s.messageReport)))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ func storedConfig(in *store.Intellect) fields {
 	return config
 }
 
-func (s *server) partnerConfigRoutes(mux *http.ServeMux) {
+func (s *server) partnerConfigRoutes(mux routes) {
 	s.manage(mux, "/partner-config/get", s.intellects().one(func(c *call, id string) (any, error) {
 		if id == "0" {
 			return partnerConfigView{PartnerID: c.claims.PartnerID, Config: fields{}}, nil

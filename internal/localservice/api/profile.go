@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 
@@ -25,7 +24,7 @@ type agentProfile struct {
 	Meta             metaView `json:"_meta,omitzero"`
 }
 
-func (s *server) profileRoutes(mux *http.ServeMux) {
+func (s *server) profileRoutes(mux routes) {
 	s.manageAgentHost(mux, "/v1/application/generateAgentProfile", withBody(s.generateProfile))
 	mux.Handle("POST /v1/application/getCustomPrompts", s.route(anyone, s.customPrompts))
 }

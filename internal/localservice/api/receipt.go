@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 	"time"
 )
@@ -70,7 +69,6 @@ func withReceipt(reply any, meta metaView) (any, error) {
 
 // manage adds the endpoint of a management call to a mux. All of them need an admin
 // token.
-func (s *server) manage(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
-	s.managed = append(s.managed, path)
+func (s *server) manage(mux routes, path string, handle func(*call) (any, error)) {
 	mux.Handle("POST "+path, s.route(admins, receipted(path, handle)))
 }

@@ -23,7 +23,7 @@ const (
 
 // manageAgentHost is manage for the agent host, which refuses bad input with 400 where the
 // conversation host uses 422 (service.md, Errors).
-func (s *server) manageAgentHost(mux *http.ServeMux, path string, handle func(*call) (any, error)) {
+func (s *server) manageAgentHost(mux routes, path string, handle func(*call) (any, error)) {
 	s.manage(mux, path, func(c *call) (any, error) {
 		reply, err := handle(c)
 		return reply, badInput(err)

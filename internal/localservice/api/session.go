@@ -23,7 +23,7 @@ const (
 	codeWidget  = "INVALID_WIDGET_ID"
 )
 
-func (s *server) sessionRoutes(mux *http.ServeMux) {
+func (s *server) sessionRoutes(mux routes) {
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/start", s.form(s.sessionStart))
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/startWidgetSession", s.form(s.sessionStartWidget))
 	mux.Handle("POST "+SessionPrefix+"/service/session/action/end", s.form(s.sessionEnd))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +32,7 @@ func viewAll[S, T any](list []S, total int, view func(S) T) listReply[T] {
 	return listReply[T]{total, objects}
 }
 
-func (s *server) threadRoutes(mux *http.ServeMux) {
+func (s *server) threadRoutes(mux routes) {
 	mux.Handle("POST /v1/thread/list", s.route(owners, withBody(s.threadList)))
 	mux.Handle("POST /v1/thread/get", s.route(owners, withID(s.threadGet)))
 	mux.Handle("POST /v1/thread/update", s.route(owners, withBody(s.threadUpdate)))

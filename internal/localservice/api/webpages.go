@@ -31,7 +31,7 @@ func writePage(w http.ResponseWriter, status int, title, body string) {
 		`<h1>` + title + `</h1>` + body))
 }
 
-func (s *server) webpageRoutes(mux *http.ServeMux) {
+func (s *server) webpageRoutes(mux routes) {
 	mux.HandleFunc("GET "+dialogue.ConsentPath, s.consentPage)
 	mux.HandleFunc("POST "+dialogue.ConsentPath, s.giveConsent)
 	mux.HandleFunc("GET "+brain.DocumentPrefix+"{name...}", s.document)
