@@ -13,6 +13,7 @@ import (
 func agents() *cli.Command {
 	name, intellect := textFlag("name", "the agent's `name`"), numberFlag("intellect", "`number` of the intellect")
 	avatar, tag := listFlag("avatar", "`id` of an avatar"), listFlag("tag", "admin `tag`")
+	newAvatar, newTag := listFlag("avatar", "`id` of an avatar, in place of those that it has"), listFlag("tag", "admin `tag`, in place of those that it has")
 	file := textFlag("file", "JSON `file` with its fields")
 	return group("agents", "builds agents of intellects and avatars",
 		command("list", "", "lists the account's agents", func(ctx context.Context, c *call, _ []string) error {
@@ -27,7 +28,7 @@ func agents() *cli.Command {
 			)
 		},
 			textFlag("search", "`part` of the name or the id"),
-			listFlag("tag", "admin `tag` that they have"),
+			listFlag("tag", "admin `tag` that they have; of several, at least one"),
 			textFlag("order", "`field` to sort by: +createdAt, -createdAt, +updatedAt or -updatedAt"),
 		),
 		command("get", "ID", "shows an agent", func(ctx context.Context, c *call, args []string) error {
@@ -68,7 +69,7 @@ func agents() *cli.Command {
 			}
 			a, err := c.Agents.Update(ctx, args[0], patch)
 			return printRecord(c, a, err)
-		}, name, intellect, avatar, tag, file),
+		}, name, intellect, newAvatar, newTag, file),
 		command("widget", "ID", "prints the widget id with which a page shows the agent", func(ctx context.Context, c *call, args []string) error {
 			id, err := c.Application.ResolveWidgetID(ctx, args[0])
 			if err != nil || c.json {

@@ -120,14 +120,16 @@ func timeFlag(name, about string) *cli.DurationFlag {
 
 // listFlag is a flag that may be repeated.
 func listFlag(name, about string) *cli.StringSliceFlag {
-	return &cli.StringSliceFlag{Name: name, Usage: about + "; may be repeated", Validator: func(texts []string) error {
-		for _, text := range texts {
-			if err := notBlank("it", text); err != nil {
-				return err
-			}
+	return &cli.StringSliceFlag{Name: name, Usage: about + "; may be repeated", Validator: noneBlank}
+}
+
+func noneBlank(texts []string) error {
+	for _, text := range texts {
+		if err := notBlank("it", text); err != nil {
+			return err
 		}
-		return nil
-	}}
+	}
+	return nil
 }
 
 // notBlank refuses an empty text, which the message calls name.

@@ -35,7 +35,7 @@ func feedback() *cli.Command {
 			listFlag("message", "`id` of a message"),
 			textFlag("thread", "`id` of the thread"),
 			textFlag("agent", "`id` of the agent; takes a request for each of its threads"),
-			textFlag("rating", "`good` or bad"),
+			textFlag("rating", "`word`: good or bad"),
 		),
 		command("add", "MESSAGE RATING", "rates an answer as good or bad", func(ctx context.Context, c *call, args []string) error {
 			positive, err := positive(args[1])

@@ -58,7 +58,7 @@ func knowledge() *cli.Command {
 				Name: c.text("name"), Description: c.text("description"), Tags: c.list("tag"),
 			})
 			return printRecord(c, r, err)
-		}), textFlag("name", "the record's `name`"), emptyFlag("description", "what is in it, as a `text`; an empty one removes it"), listFlag("tag", "a `tag`")),
+		}), textFlag("name", "the record's `name`"), emptyFlag("description", "what is in it, as a `text`; an empty one removes it"), listFlag("tag", "a `tag`, in place of those that it has")),
 		command("add", "NUMBER FILE...", "adds the texts of files to a record", named(func(ctx context.Context, c *call, id int64, args []string) error {
 			return eachSource(ctx, c, id, args, "added", "is there already", c.Knowledge.AddSource)
 		})),
@@ -77,7 +77,7 @@ func knowledge() *cli.Command {
 				column[management.Chapter]{"HEADING", func(p *management.Chapter) string { return p.Heading }},
 				column[management.Chapter]{"TEXT", func(p *management.Chapter) string { return p.Text }},
 			)
-		}, numberFlag("top", "how many `places`; default 5")),
+		}, numberFlag("top", "how many `places`, at most 50; default 5")),
 		removal("NUMBER", "deletes a record with its texts", func(ctx context.Context, c *call, args []string, opts []management.Option) error {
 			return named(func(ctx context.Context, c *call, id int64, _ []string) error {
 				return printDone(c, "deleted knowledge record "+args[0], c.Knowledge.Delete(ctx, id, opts...))

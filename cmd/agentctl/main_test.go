@@ -251,7 +251,7 @@ func TestThreads(t *testing.T) {
 	if o := r.object("tokens", "admin", "-user", "boss"); o["kind"] != "admin" {
 		t.Errorf("token %v", o)
 	}
-	r.fails(statusFailed, "bad_request", "tokens", "admin") // of whom, is missing
+	r.fails(statusUsage, "user", "tokens", "admin") // of whom, is missing
 }
 
 func TestWhereTheSecretComesFrom(t *testing.T) {
@@ -307,6 +307,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{`intellects update: required flag "file" not set`, []string{"intellects", "update", "7"}},
 		{`talk: required flag "agent" not set`, []string{"talk"}},
 		{"agents create: -intellect must be a number", []string{"agents", "create", "-intellect", "robin"}},
+		{"for flag -speed: it must not be negative", []string{"replay", "x", "-speed", "-1"}},
 		{"for flag -since: it must be positive", []string{"threads", "list", "-since", "-5h"}},
 		{"needs an argument: -name", []string{"agents", "create", "-name"}},
 	} {

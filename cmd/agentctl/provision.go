@@ -37,9 +37,9 @@ func provision() *cli.Command {
 		// What exists after a failure is printed too, because nothing is removed.
 		return errors.Join(err, printRecord(c, made, nil))
 	},
-		textFlag("description", "`sentence` that says what the agent is for, in place of -name and -directive"),
+		textFlag("description", "`text` that says what the agent is for, from which the service makes the rest; in place of -directive"),
 		textFlag("name", "the agent's `name`"),
-		textFlag("directive", "`instructions` of the agent, a template"),
+		textFlag("directive", "`instructions` of the agent, a template; together with -name"),
 		textFlag("opening", "`phrase` with which it begins"),
 		textFlag("file", "JSON `file` with these and more fields"),
 		textFlag("key", "idempotency `key`: the same call again continues where the first one failed"),

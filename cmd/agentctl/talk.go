@@ -70,7 +70,12 @@ func replayRecording() *cli.Command {
 		}
 		return interrupted(ctx, recording.Play(ctx, c.flags.Float("speed"), c.printEntry))
 	},
-		&cli.FloatFlag{Name: "speed", Usage: "`factor` of the speed, 2 is twice as fast; 0 prints all at once", Value: 1},
+		&cli.FloatFlag{Name: "speed", Usage: "`factor` of the speed, 2 is twice as fast; 0 prints all at once", Value: 1, Validator: func(speed float64) error {
+			if !(speed >= 0) { // also NaN
+				return usageError{"it must not be negative"}
+			}
+			return nil
+		}},
 		boolFlag("script", "print the answers as a script for the local service instead"),
 		textFlag("agent", "`id` of an agent to have the conversation with again"),
 		textFlag("user", "`id` of the user, with -agent; default an anonymous visitor"),

@@ -37,7 +37,7 @@ func threads() *cli.Command {
 				column[management.Thread]{"UPDATED", func(t *management.Thread) string { return string(t.UpdatedAt) }},
 			)
 		},
-			listFlag("agent", "`id` of the agent"),
+			&cli.StringSliceFlag{Name: "agent", Usage: "`id` of the agent, one only", Validator: noneBlank},
 			emptyFlag("user", "`id` of the user; an empty one is anonymous visitors"),
 			textFlag("status", "`state`: active or completed"),
 			timeFlag("since", "changed within this `duration`, as in 24h"),
@@ -86,7 +86,7 @@ func threads() *cli.Command {
 			}
 			return nil
 		}),
-		command("report", "", "prints messages as CSV, with what users have written; -summary counts them", func(ctx context.Context, c *call, _ []string) error {
+		command("report", "", "prints the first 500 messages as CSV, with what users have written; -summary counts them", func(ctx context.Context, c *call, _ []string) error {
 			if c.flags.Bool("summary") {
 				s, err := c.Messages.ReportSummary(ctx, management.MessageFilter{})
 				return printRecord(c, s, err)
