@@ -206,11 +206,18 @@ func (s *Session) noteReleased(cause) {
 // reportFatal reports why the service ends the session; it closes the socket next.
 func (s *Session) reportFatal(c cause) { s.core.Emit(event.Failed{Error: c.fatal}) }
 
-// cut ends the connect, rebuild or resume under way.
+// cut ends the connect, rebuild or resume under way. When the service refuses a client, it says why
+// before it closes the socket; a step that does not wait for events has not seen that yet.
 func (s *Session) cut(e *fault.Error) {
-	if s.running != nil { // else between two attempts
-		s.running.cancel(e)
+	if s.running == nil { // between two attempts
+		return
 	}
+	if s.conn != nil {
+		if why := context.Cause(s.conn.hs.ctx); why != nil && fault.From(why).Code.Fatal() {
+			e = fault.From(why)
+		}
+	}
+	s.running.cancel(e)
 }
 
 func (s *Session) cutLost(cause) {

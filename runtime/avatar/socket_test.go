@@ -124,6 +124,26 @@ func TestALostSocketIsOneLoss(t *testing.T) {
 	})
 }
 
+// TestARefusalIsTheErrorOfAConnect, also when the end of the socket follows while the connect waits for something else than
+// an event.
+func TestARefusalIsTheErrorOfAConnect(t *testing.T) {
+	run(t, Options{}, func(r *rig) {
+		r.media.OnSubscribe = func(ctx context.Context, _ string) error {
+			r.service.Socket(0).Say(signaling.ThrowToBadRequest, signaling.Empty{})
+			r.service.Socket(0).Drop(socketio.ServerDisconnect)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		if err := r.Connect(context.Background()); !errors.Is(err, fault.BadRequest) {
+			t.Errorf("connect: %v", err)
+		}
+		synctest.Wait()
+		if errs := all[event.Failed](r); len(errs) != 1 || errs[0].Code != fault.BadRequest {
+			t.Errorf("errors %v", errs)
+		}
+	})
+}
+
 func TestAPreparedConnectionThatEndsIsThrownAway(t *testing.T) {
 	for name, end := range map[string]func(*fakeservice.Socket){
 		"the socket drops":       func(s *fakeservice.Socket) { s.Drop(socketio.TransportClose) },
