@@ -12,10 +12,10 @@ try {
   process.exit(1)
 }
 const given = process.argv.slice(2)
-const named = given.some((flag) => /^--?pages(=|$)/.test(flag))
-const follows = given.some((flag) => /^--?stdin(=|$)/.test(flag))
+const has = (name) => given.some((flag) => new RegExp(`^--?${name}(=|$)`).test(flag))
+const flags = [...(has("pages") ? [] : ["-pages", pages]), ...(has("stdin") ? [] : ["-stdin"]), ...given]
 // No signal is passed on when this process is killed, but the end of its child's input is.
-const child = spawn(program, [...(named ? [] : ["-pages", pages]), ...(follows ? [] : ["-stdin"]), ...given], { stdio: [follows ? "inherit" : "pipe", "inherit", "inherit"] })
+const child = spawn(program, flags, { stdio: [has("stdin") ? "inherit" : "pipe", "inherit", "inherit"] })
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
 child.on("error", ({ message }) => {
   console.error(`the local service can't be started: ${message}`)

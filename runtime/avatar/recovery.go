@@ -213,8 +213,8 @@ func (s *Session) cut(e *fault.Error) {
 		return
 	}
 	if s.conn != nil {
-		if why := context.Cause(s.conn.hs.ctx); why != nil && fault.From(why).Code.Fatal() {
-			e = fault.From(why)
+		if why := fault.From(context.Cause(s.conn.hs.ctx)); why != nil && why.Code.Fatal() {
+			e = why
 		}
 	}
 	s.running.cancel(e)

@@ -28,7 +28,7 @@ export const failures = {
 }
 
 /** The error of every turn in text on a thread of another visitor; with a face, connecting fails. */
-const lostThread = "thread_access_denied"
+const threadDenied = "thread_access_denied"
 
 /** Adds the parts that only a conversation has: the menus of devices, the buttons over the picture, those of the transcript and of what the visitor shows; and makes the button for tap-to-talk work. */
 export function addParts({ element, screen, update }: Host, conversation: () => Conversation | undefined): void {
@@ -121,7 +121,7 @@ export class Conversation {
       if (answer === false) composer.restore(text) // it waited for words that can't be interrupted, until the conversation ended
       else if (typeof answer === "object" && answer.empty) update({ message: this.#noAnswer })
     } catch (reason) {
-      if (turn.signal.aborted && codeOf(reason) !== lostThread) {
+      if (turn.signal.aborted && codeOf(reason) !== threadDenied) {
         if (spoken) composer.restore(text) // it waited too, until the visitor pressed stop
         return
       }
@@ -254,7 +254,7 @@ export class Conversation {
       reconnected: () => update({ unheard: false }),
       error: (error) => {
         // No turn can succeed, but the thread is not over: it is another visitor's.
-        if (codeOf(error) === lostThread) session.disconnect({ final: false, reason: lostThread })
+        if (codeOf(error) === threadDenied) session.disconnect({ final: false, reason: threadDenied })
       },
       ended: ({ reason }) => over(reason),
     })
